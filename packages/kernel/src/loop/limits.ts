@@ -63,9 +63,9 @@ export function refuseLimits(whose: string, budget: ExecutionBudgetOptions): voi
   if (limit === null) return;
   throw new InvalidValueError({
     field: `${whose}.executionBudget`,
-    value: JSON.stringify(budget),
+    value: JSON.stringify(budget, (name, each: unknown) => (name === "v" ? undefined : (each ?? undefined))),
     expected:
-      "no limits but deadlineS, because nothing here enforces the others; use a runtime with a ledger",
+      "no limits but deadlineS, because nothing here enforces the others; use a runtime with a ledger: new Runtime({ ledger: (root) => new ExecutionTracker(root.executionBudget) })",
   });
 }
 
@@ -82,7 +82,7 @@ export function refuseUnkept(
   const limit = spawns?.maxAgents ?? spawns?.maxTotal ?? null;
   if (limit === null || isCounted) return;
   const expected =
-    "no limits but maxDepth, because nothing here enforces the others; use a runtime with a headcount";
+    "no limits but maxDepth, because nothing here enforces the others; use a runtime with a headcount: new Runtime({ headcount: (root) => new SpawnTracker(root.spawnBudget) })";
   throw new InvalidValueError({ field: "spawnBudget", value: JSON.stringify(spawns), expected });
 }
 

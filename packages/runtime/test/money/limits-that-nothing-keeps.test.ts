@@ -9,7 +9,7 @@ describe("J4: a limit that nothing keeps", () => {
   test.each([
     [
       { executionBudget: { maxTurns: 1 } },
-      /run\.executionBudget is .*; expected no limits but deadlineS, .* use a runtime with a ledger/,
+      /run\.executionBudget is "\{\\"maxTurns\\":1\}"; expected no limits but deadlineS, .* use a runtime with a ledger: new Runtime\(\{ ledger: /,
     ],
     [{ executionBudget: { maxCostUsd: 1 } }, /a runtime with a ledger/],
     [
