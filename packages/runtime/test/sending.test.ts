@@ -327,7 +327,7 @@ test("R24: a message that came between two questions whether there is one comes 
       heard.push(inbox.hasMail?.());
       return {
         status: "completed",
-        output: `${heard.join()} ${await ctx.waitFor("go")} ${message?.content}`,
+        output: `${heard.join()} ${String(await ctx.waitFor("go"))} ${String(message?.content)}`,
         stopReason: "done",
       };
     },
