@@ -246,6 +246,26 @@ describe("O19: a turn that is told again", () => {
     }
   });
 
+  it("O19: does not see what others have said since, though an extension has stored something after that", async () => {
+    const session = await twoTurns();
+    session.numberIds("t3");
+    await session.append(says("four"));
+    session.moveTo(session.beforeTurn());
+    session.numberIds("t4");
+    await session.append(says("five"));
+    for (let telling = 0; telling < 3; telling++) {
+      session.numberIds("t3");
+      session.returnTo(session.beforeTurn("t3-1"));
+      await session.appendCustom("input", 1);
+      const seen = (await session.messages()).map(({ content }) => content);
+      expect(seen).toEqual(["one", "two", "three"]);
+      await session.append(says("four"));
+      session.endTurn();
+      session.catchUp();
+      expect(path(session).slice(3)).toEqual(["t4-1", "t3-custom1", "t3-1.2"]);
+    }
+  });
+
   it("O19: says a second time that it was taken back, if others have taken the session elsewhere since", async () => {
     const session = await twoTurns();
     for (const id of ["t3", "t3"]) {

@@ -274,7 +274,7 @@ export class Session implements SessionManager {
         if (isBehind) this.ahead = id;
       } else if (!(await this.isSame(head, entry))) {
         continue;
-      } else if (this.continuesFromCursor(head.parent) && this.isOnTheWay(id)) {
+      } else if (this.followsCursor(head) && this.isOnTheWay(id)) {
         this.moveCursor(entry);
       }
       beyond.add(n);
