@@ -459,3 +459,25 @@ test("O4, O19: what was said after a turn that failed is not hidden when that tu
   expect(texts).toEqual(["One?", "Two?", "Zero?", "Three?"].flatMap((said) => [said, `Heard ${said}`]));
   await reader.shutdown();
 });
+
+test("O19, R24: a message that comes when the answer is there and the turn is not over begins another turn, also in a replay", async () => {
+  const journal = new MemoryJournal();
+  const store = new MemorySessionStore();
+  const { promise: isThere, resolve: arrive } = Promise.withResolvers<void>();
+  const make = (dies: boolean): SessionAgent => {
+    const model = scriptedModel(({ messages }) => {
+      const said = String(messages.at(-1)?.content);
+      if (dies && said === "One?") arrive();
+      return dies && said === "One?" ? { text: "", fault: { type: "hang" } } : `Heard ${said}`;
+    });
+    const send = async (): Promise<void> => (dies ? dying.send("r", { steer: "One?" }) : undefined);
+    return new SessionAgent({ model, store, extensions: [{ name: "late", on: { agent_end: send } }] });
+  };
+  const dying = new Runtime({ journal });
+  const run = dying.run(make(true), "Zero?", { runId: "r", sessionId: "s" });
+  await isThere;
+  await dying.close();
+  expect((await run.result).status).toBe("suspended");
+  const resumed = new Runtime({ journal, agents: [make(false)] }).resume("r");
+  expect(await resumed.result).toMatchObject({ status: "completed", output: "Heard One?" });
+});
