@@ -8,7 +8,7 @@ const TOGETHER = 100;
 export interface Prunable {
   readonly endedBefore: number;
   /** Whether it is continued here, though it has ended. */
-  isLive(runId: RunId): boolean;
+  readonly isLive: (runId: RunId) => boolean;
 }
 
 /**
