@@ -76,6 +76,7 @@ test("O19: a run whose session cannot be written is not over: it is resumed when
     const said = log.heads.filter(({ kind }) => kind === "message").map(async (head) => log.read(head));
     const roles = (await Promise.all(said)).map((entry) => "message" in entry && entry.message.role);
     expect(roles).toEqual(["user", "assistant", "tool", "assistant"]);
+    await log.close();
   }
 });
 
