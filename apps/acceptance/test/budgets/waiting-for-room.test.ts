@@ -17,6 +17,7 @@ import {
   Priority,
   RunId,
   type RunResult,
+  type Telemetry,
 } from "@ravi/kernel";
 import { MiddlewarePipeline, timeout } from "@ravi/middleware";
 import { ExecutionTracker, FairPool } from "@ravi/resources";
@@ -97,6 +98,28 @@ describe("R18: many helpers under a small limit", () => {
     world.provider.open();
     expect(await run.result).toMatchObject({ status: "completed", output: all("completed", 8) });
     expect(world.provider.most).toBe(3);
+  });
+
+  test("R18, J11: the span of a call that has waited says for how long, and no other", async () => {
+    const world = new World();
+    const waited: unknown[] = [];
+    const telemetry: Telemetry = {
+      isNoop: false,
+      startSpan: () => ({
+        setAttribute: (key, value) => void (key === "waitedMs" && waited.push(value)),
+        recordError: () => {},
+        end: () => {},
+      }),
+      metric: () => {},
+    };
+    const runtime = new Runtime({ ...world.rules, telemetry });
+    await world.clock.advance(5_000);
+    const run = runtime.run(world.lead(3), "", { executionBudget: { maxCostUsd: 0.19 } });
+    await turns();
+    await world.clock.advance(7_000);
+    world.provider.open();
+    expect(await run.result).toMatchObject({ output: all("completed", 3) });
+    expect(waited).toEqual([7_000, 7_000]);
   });
 
   test("R18: a call that can no longer fit is refused, and never sent", async () => {

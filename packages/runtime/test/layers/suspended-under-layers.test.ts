@@ -164,3 +164,65 @@ test("R11: a tool is not called when its layer has given up before", async () =>
   expect(output).toContain("too late");
   expect(calls).toBe(0);
 });
+
+test("R9: a tool is not called if its run was cancelled while a layer waited", async () => {
+  let calls = 0;
+  const pay = defineTool({ name: "pay", description: "", input: z.object({}), execute: () => ++calls });
+  const [entered, released] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  const slow: Pipeline<FunctionContext> = {
+    isNoop: false,
+    admit: () => {},
+    async run(_, core) {
+      entered.resolve();
+      await released.promise;
+      await core();
+    },
+  };
+  const payer = agent("payer", async (ctx) => {
+    await ctx.tool({ id: "1", name: "pay", arguments: "{}" }, pay);
+    return done("paid");
+  });
+  const run = new Runtime({ pipelines: { function: slow } }).run(payer, "");
+  await entered.promise;
+  run.cancel("enough");
+  released.resolve();
+  expect(await run.result).toMatchObject({ status: "cancelled", error: { reason: "enough" } });
+  expect(calls).toBe(0);
+});
+
+test("T9: a tool's result that comes after its layer gave up on it does not take the place of the next one", async () => {
+  const slow = Promise.withResolvers<void>();
+  let calls = 0;
+  const look = defineTool({
+    name: "look",
+    description: "",
+    input: z.object({}),
+    idempotent: true,
+    async execute() {
+      const answer = `result ${++calls}`;
+      if (calls === 1) await slow.promise;
+      return answer;
+    },
+  });
+  const impatient: Pipeline<FunctionContext> = {
+    isNoop: false,
+    admit: () => {},
+    async run(context, core) {
+      const { signal } = context;
+      const limit = new AbortController();
+      context.signal = limit.signal;
+      const first = core().catch(() => {});
+      await until(() => calls === 1);
+      limit.abort();
+      context.signal = signal;
+      await core();
+      slow.resolve();
+      await first;
+    },
+  };
+  const looker = agent("looker", async (ctx) =>
+    done(String((await ctx.tool({ id: "1", name: "look", arguments: "{}" }, look)).content)),
+  );
+  const { result } = new Runtime({ pipelines: { function: impatient } }).run(looker, "");
+  expect((await result).output).toBe("result 2");
+});

@@ -169,6 +169,34 @@ describe("time", () => {
     expect((await run.result).output).toBe("done after all");
   });
 
+  test("R15: once it has a seat again, its time counts again, and how long it was parked is told", async () => {
+    const clock = virtualClock({ now: 5_000 });
+    const headcount = new FakeHeadcount();
+    const told: unknown[] = [];
+    const hooks: Hooks = {
+      has: (event) => event === HookEvent.RESUMED,
+      dispatch: (_, payload) => void told.push(payload),
+    };
+    const child = agent("child", async (ctx) => {
+      headcount.pause(ctx.agentId);
+      await ctx.check();
+      await ctx.sleepUntil(10_000_000);
+      return done("never");
+    });
+    const lead = agent("lead", async (ctx) => {
+      const outcome = await ctx.hire({ agent: child, input: "", timeoutS: 120 });
+      return done(outcome.status);
+    });
+    const run = new Runtime({ clock, hooks, headcount: () => headcount }).run(lead, "");
+    await clock.advance(200_000);
+    headcount.unpause("child/1");
+    await clock.advance(119_000);
+    expect(run.status).not.toBe("completed");
+    await clock.advance(2_000);
+    expect(await within(run.result)).toMatchObject({ status: "completed", output: "partial" });
+    expect(told).toMatchObject([{ agentId: "child/1", pausedMs: 200_000 }]);
+  });
+
   test("R8: a child that waited for its seat has the deadline that is on record", async () => {
     const clock = virtualClock();
     const journal = new MemoryJournal();
