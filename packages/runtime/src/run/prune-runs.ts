@@ -8,7 +8,7 @@ const TOGETHER = 100;
 export interface Prunable {
   readonly endedBefore: number;
   /** Whether it is continued here, though it has ended. */
-  readonly isLive: (runId: RunId) => boolean;
+  readonly isLive: (this: void, runId: RunId) => boolean;
 }
 
 /**
