@@ -51,6 +51,14 @@ function endOfProcess(): Promise<void> {
 try {
   await main();
 } catch (error) {
-  console.error(`web: ${error instanceof Error ? error.message : String(error)}`);
+  console.error(`web: ${problemOf(error)}`);
   process.exitCode = 1;
+}
+
+function problemOf(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  const isTaken = "code" in error && error.code === "EADDRINUSE";
+  return isTaken
+    ? `${error.message}; --port chooses another port, and --port 0 any that is free`
+    : error.message;
 }
