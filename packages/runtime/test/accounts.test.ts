@@ -142,10 +142,12 @@ describe("R18, O4: who used what", () => {
       expect(result.cost, `after ${at}: ${before?.phase} of ${before?.key}`).toBe(4 + 2 * doubted);
       for (const [n, account] of (result.agents ?? []).entries()) {
         const known = whole.agents?.find(({ execId }) => execId === account.execId);
-        expect([n, account.agentId, account.status, account.modelCalls, account.toolCalls]).toEqual([
+        const { agentId, status, priority, modelCalls, toolCalls } = account;
+        expect([n, agentId, status, priority, modelCalls, toolCalls]).toEqual([
           n,
           known?.agentId,
           known?.status,
+          known?.priority,
           known?.modelCalls,
           known?.toolCalls,
         ]);
