@@ -175,6 +175,17 @@ describe("parseWith", () => {
       expect(calls).toBe(1);
       expect(parseWith(short, "abc")).toEqual({ ok: false, problem: "too long" });
     });
+
+    test("is made once too where an earlier value has not reached it, and a later one has", async () => {
+      runs.length = 0;
+      const perhaps = z.object({ known: known.optional() });
+      expect(parseWith(perhaps, {})).toEqual({ ok: true, value: {} });
+      // That it is asynchronous shows with this value, for which zod asks it once more than needed.
+      expect(await parseWith(perhaps, { known: { name: "ann" } })).toMatchObject({ ok: true });
+      runs.length = 0;
+      expect(await parseWith(perhaps, { known: { name: "ann" } })).toMatchObject({ ok: true });
+      expect(runs).toEqual(["ann"]);
+    });
   });
 
   test("waits for a schema that is asynchronous", async () => {

@@ -233,8 +233,8 @@ export class Runtime {
 
   /**
    * Cancels a run for good, wherever it runs. A run that is not running ends now if agents are registered here, and the store of its bodies
-   * is here too if it has one, else when it is resumed. Its own agent is not needed for that. Throws an `InvalidValueError` if there is no such run: otherwise a misspelt id would
-   * look like a stopped run.
+   * is here too if it has one, else when it is resumed. Its own agent is not needed for that. Throws an `InvalidValueError` if there is no
+   * such run: otherwise a misspelt id would look like a stopped run.
    */
   async cancel(runId: string, reason: string): Promise<void> {
     const id = RunId(runId);
@@ -341,8 +341,8 @@ export class Runtime {
   }
 
   /**
-   * Deletes runs that ended more than `olderThanMs` milliseconds ago, and are not continued here. Returns their ids. Throws a `JournalFailedError`, after the others
-   * were deleted, if one cannot be.
+   * Deletes runs that ended more than `olderThanMs` milliseconds ago, and are not continued here. Returns their ids. Throws a
+   * `JournalFailedError`, after the others were deleted, if one cannot be.
    */
   async prune(options: { readonly olderThanMs: number }): Promise<RunId[]> {
     const { olderThanMs } = checkFields("prune options", options, ["olderThanMs"]);
